@@ -76,9 +76,12 @@ def _unanswered(told: Sequence[Section], view: int) -> str:
 
 
 def _best(answers: tuple[Answer, ...], group: Group | None) -> str:
-    """The schema that sections speak of: the first answer, or who loads fastest."""
-    told = [each.schema for each in answers if each.schema]
-    rows = [row.schema for row in group.rows if row.competes] if group is not None else []
+    """The schema of the group that sections speak of: the first answer, or who loads fastest. An
+    answer of the slow disk may be of a schema that the group does not have."""
+    if group is None:
+        return ""
+    told = [each.schema for each in answers if group.row(each.schema)]
+    rows = [row.schema for row in group.rows if row.competes]
     return next(iter([*told, *rows]), "")
 
 

@@ -7,7 +7,7 @@ from cdb.report import units
 from cdb.report.model import Case, Group
 from cdb.report.parts import NONE, Cell, Line, Table
 from cdb.report.tables import runs_text
-from cdb.report.uses import NEAR
+from cdb.report.uses import is_near
 
 THEIRS, OURS = STORES
 _CPU, _WALL = "cpu_microseconds", "wall_microseconds"
@@ -86,13 +86,15 @@ def finding(group: Group) -> tuple[str, str]:
 
 
 def _slower(group: Group) -> str:
-    """The calls that take cdb's store longer, or nothing."""
+    """What takes cdb's store longer, by calls or parts of a week, or nothing."""
     told = [
-        f"{case} ({ours.median_text(_WALL)} to {theirs.median_text(_WALL)})"
+        f"{case} ({ours.median_text(name)} to {theirs.median_text(name)})"
         for case in group.cases()
-        if (theirs := group.figure(THEIRS, case, _WALL))
-        and (ours := group.figure(OURS, case, _WALL))
-        and ours.median > theirs.median * NEAR
+        for name in (_WALL, "wall_seconds", "call_p50_microseconds")
+        if (theirs := group.figure(THEIRS, case, name))
+        and (ours := group.figure(OURS, case, name))
+        and ours.median > theirs.median
+        and not is_near(theirs, ours, name)
     ]
     return f" By the clock cdb's takes longer for {'; '.join(told)}." if told else ""
 

@@ -41,7 +41,8 @@ RULES = (
     "For look-ups with files not in memory the process is new, and its files were dropped.",
     "Of several matrices the newest counts, for each schema. All of them can be compared with each "
     "other by cdb report --compare.",
-    "There is no score: what counts is a question of use.",
+    "Schemas to choose from are all but layouts, options, and engines that have no use of their "
+    "own to tell. There is no score: what counts is a question of use.",
 )
 LIMITS = (
     "One machine's figures are that machine's. Those of a busy machine are wrong, and marked.",

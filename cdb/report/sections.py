@@ -41,7 +41,6 @@ from cdb.report.uses import (
     HISTORY,
     LOAD_TIME,
     LOOKUPS,
-    NEAR,
     SIZE,
     Want,
     case_of,
@@ -166,9 +165,15 @@ def _trade_off(group: Group, figure: str, label: str) -> Plot | None:
 @_of_group
 def _growth(context: Context, group: Group) -> Block:
     sizes = alike(context.report.groups, group)
-    grown = growth_of(sizes, context.schema)
-    coins = grown[1] if grown else max(sizes)
-    largest = max(sizes[coins], key=lambda each: sum(row.competes for row in each.rows))
+    loaded = {
+        coins: has
+        for coins, groups in sizes.items()
+        if (has := [each for each in groups if each.figure(context.schema, LOAD, "wall_seconds")])
+    }
+    costs = _fold("A coin's cost by size", growth_table(sizes))
+    if not loaded:
+        return Block(f"{context.schema} was loaded in no size.", "not measured", (*costs,))
+    largest = max(loaded[max(loaded)], key=lambda each: sum(row.competes for row in each.rows))
     rows = [row for row in largest.rows if row.competes and row.curves]
     lines = [(row.schema, tuple(speeds(middle(row.curves)))) for row in rows]
     # Two points are no growth.
@@ -176,22 +181,21 @@ def _growth(context: Context, group: Group) -> Block:
     title = f"Coins per second while {largest.setting.coins:,} coins are loaded; falling is slower"
     names = ("coins loaded", "coins", "coins per second", "coins_per_second")
     plots = (Plot(title, *names, told),) if told else ()
-    finding, few_words = _how_it_grows(sizes, context.schema, grown)
-    return Block(finding, few_words, (*plots, *_fold("A coin's cost by size", growth_table(sizes))))
+    finding, few_words = _how_it_grows(sizes, context.schema, max(loaded))
+    return Block(finding, few_words, (*plots, *costs))
 
 
-def _how_it_grows(
-    sizes: Sizes, schema: str, grown: tuple[int, int, float] | None
-) -> tuple[str, str]:
-    """In a sentence, and in a few words. grown: what growth_of() says of the schema."""
-    own = growth_of(sizes, BASELINE)
+def _how_it_grows(sizes: Sizes, schema: str, most_coins: int) -> tuple[str, str]:
+    """In a sentence, and in a few words. most_coins: of the schema's loads."""
+    grown, own = growth_of(sizes, schema), growth_of(sizes, BASELINE)
     if grown is None:
-        return f"{schema} was loaded in one size only: {max(sizes):,} coins.", "one size measured"
+        return f"{schema} was loaded in one size only: {most_coins:,} coins.", "one size measured"
     first, last, factor = grown
     against = ""
     if own is not None and own[:2] == (first, last) and schema != BASELINE:
         against = f"; of the node's own {BASELINE} {times(own[2])}"
-    said = "does not slow down" if factor < NEAR else "slows down"
+    # As the factor is told: 1.1 × is no standstill.
+    said = "does not slow down" if factor < 1.05 else "slows down"
     finding = (
         f"{schema} {said}: a coin of a load of {last:,} coins takes {times(factor)} the "
         f"time of one of {first:,}{against}."
@@ -206,12 +210,13 @@ def _find(context: Context, group: Group) -> Block:
     columns = [Column(way, case_of(group, of), FIND.figure) for way, of in ways.items()]
     title = "Look-ups per second, of 1,000 names at a time, with files in memory or not"
     own = find(group, group.row(context.schema), FIND)
-    memory = dict(group.setting.limits).get(units.label("memory_bytes"))
+    limits = {} if has_slow_disk(group.setting) else dict(group.setting.limits)
+    memory = limits.get(units.label("memory_bytes"))
     held = f" Memory is {memory}: what is larger was only read before." if memory else ""
     return Block(
-        f"Of README's schemas, most look-ups per second: {'; '.join(told)}.{held}"
+        f"Of schemas to choose from, most look-ups per second: {'; '.join(told)}.{held}"
         if told
-        else "No look-ups after settling were measured here of README's schemas.",
+        else "No schema to choose from has a figure of look-ups after settling here.",
         own.median_text(FIND.figure) if own else "not measured",
         (
             *map(Bars, figure_table(group, title, columns)),
@@ -433,7 +438,7 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
     for who, want, label in _TAKEN_WITH_LIMITS if group.setting.limits else _TAKEN_BY:
         if who and (ranked := ranked_by(group, competing, want)):
             best, figure = ranked[0], ranked[0].spread.median_text(want.figure)
-            near = [best, *(each for each in ranked[1:] if is_near(best, each, want))]
+            near = [each for each in ranked if is_near(best.spread, each.spread, want.figure)]
             names = " or ".join(_engine_of(each.row) for each in near)
             failed = _failed(group, competing, want)
             told.append(f"for {who.format(machine=machine)} {names} ({label}: {figure}{failed})")
@@ -451,12 +456,14 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
 
 
 def _failed(group: Group, rows: Sequence[Row], want: Want) -> str:
-    """Engines that loaded, were asked for this figure and have none: ``; bbolt: failed``."""
+    """Engines that loaded, were asked for this figure and have none: ``; bbolt: failed``. Those
+    that left no file, or were not measured, were not asked."""
     column = Column("", case_of(group, want.cases), want.figure)
     cells = {_engine_of(row): cell(group, row, column) for row in rows}
     told = {name: each.text for name, each in cells.items() if each.is_reason}
-    known = (units.NOT_TOLD, "not measured")
-    return "".join(f"; {name}: {why}" for name, why in told.items() if why not in known)
+    return "".join(
+        f"; {name}: {why}" for name, why in told.items() if why not in ("not measured", "missing")
+    )
 
 
 def _engine_of(row: Row) -> str:

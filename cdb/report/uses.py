@@ -177,25 +177,25 @@ def has_history(row: Row) -> bool:
 USES = (
     Use(
         *("tip", "follow the tip as a node", (_COMMIT, LOAD_TIME, FIND), (MEMORY, SIZE)),
-        *(_anyone, "none of README's schemas was measured here with its defaults"),
+        *(_anyone, "no schema to choose from has a figure of it here"),
     ),
     Use(
         *("lookup", "load and look up", (FIND, LOAD_TIME, FIND_COLD), (MEMORY, SIZE)),
-        *(_anyone, "none of README's schemas was measured here with its defaults"),
+        *(_anyone, "no schema to choose from has a figure of it here"),
     ),
     Use(
         *("sql", "query by SQL", (LOAD_TIME, FIND, _COMMIT), (MEMORY, SIZE)),
-        *(_has_sql, "none of README's schemas with SQL was measured here with its defaults"),
+        *(_has_sql, "no schema with SQL, to choose from, has a figure of it here"),
         who="schemas with SQL",
     ),
     Use(
         *("height", "look up as of any height", (AS_OF, FIND, LOAD_TIME), (MEMORY, SIZE)),
-        *(has_history, "none of README's schemas was asked here as of a height, after settling"),
+        *(has_history, "no schema to choose from has a figure as of a height here, after settling"),
         who="schemas with look-ups as of a height",
     ),
     Use(
         *("small", "use a slow disk", (LOAD_TIME, FIND_COLD, FIND), (MEMORY, SIZE)),
-        *(_anyone, "no slow disk was measured on this machine"),
+        *(_anyone, "no schema to choose from has a figure of a slow disk on this machine"),
         slow=True,
     ),
 )
@@ -243,7 +243,9 @@ def unmeasured(
 def ratio(one: Spread, other: Spread, figure: str) -> float:
     """How many times better the one is than the other."""
     better, worse = (one, other) if is_more_better(figure) else (other, one)
-    return better.median / worse.median if worse.median else float("inf")
+    if not worse.median:
+        return float("inf") if better.median else 1.0
+    return better.median / worse.median
 
 
 def times(factor: float) -> str:
@@ -338,7 +340,7 @@ def _sentence(group: Group, ranked: Sequence[Candidate], want: Want) -> str:
     figure = best.spread.median_text(want.figure)
     said = want.says.format(coins=f"{group.setting.coins:,}", figure=figure)
     told = f"{best.row.schema} {said}"
-    if others and is_near(best, others[0], want):
+    if others and is_near(best.spread, others[0].spread, want.figure):
         return f"{told}, and {_within(others[0], best, want)}."
     own = [each for each in others if each.row.schema == BASELINE][:1]
     rivals = [each for each in others if each.row.schema != BASELINE][:1]
@@ -352,12 +354,10 @@ def _sentence(group: Group, ranked: Sequence[Candidate], want: Want) -> str:
     return f"{told}: {', '.join(against)}." if against else f"{told}."
 
 
-def is_near(one: Candidate, other: Candidate, want: Want) -> bool:
-    """Whether two can't be told apart by this figure."""
-    have_ranges = min(one.spread.runs, other.spread.runs) > 1
-    if have_ranges and one.spread.overlaps(other.spread):
-        return True
-    return ratio(one.spread, other.spread, want.figure) < NEAR
+def is_near(best: Spread, other: Spread, figure: str) -> bool:
+    """Whether one that is no worse can't be told apart from another by this figure."""
+    have_ranges = min(best.runs, other.runs) > 1
+    return (have_ranges and best.overlaps(other)) or ratio(best, other, figure) < NEAR
 
 
 def _within(one: Candidate, other: Candidate, want: Want) -> str:
@@ -370,11 +370,11 @@ def _within(one: Candidate, other: Candidate, want: Want) -> str:
 def _next(ranked: Sequence[Candidate], want: Want) -> str:
     """Who comes next, and whether the one after that may be as good."""
     if len(ranked) < 2:
-        return "No runner-up: no other of README's schemas that can do it was measured here."
+        return "No runner-up: no other schema to choose from has a figure of it here."
     _, second, *rest = ranked
     name = second.row.schema
     told = f"Runner-up: {name} ({second.spread.median_text(want.figure)})"
-    if rest and is_near(second, rest[0], want):
+    if rest and is_near(second.spread, rest[0].spread, want.figure):
         told += f"; {_within(rest[0], second, want)}"
     reason = TAKE_IT.get(name, "")
     return f"{told}.{f' Take {name} {reason}.' if reason else ''}"

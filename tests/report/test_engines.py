@@ -130,10 +130,21 @@ def finding(documents: list[Document]) -> str:
 
 def test_what_cannot_be_told_apart_is_named_together_and_what_failed_is_said() -> None:
     failed = without(run(f"interval@{SLOW}", 1, coins=COINS), "read_random", "failed", "killed")
-    documents = [run(f"interval@{QUICK}", 1, coins=COINS, speed=1.05), failed]
+    third, fourth = sorted((ENDED, MISSING))
+    slower = [run(f"interval@{each}", 1, coins=COINS, speed=0.99) for each in (third, fourth)]
+    unasked = without(slower[1], "read_random", "not_measured", "no time")
+    documents = [run(f"interval@{QUICK}", 1, coins=COINS, speed=1.05), failed, slower[0], unasked]
     found = finding(documents)
-    assert f"take for a node {QUICK} or {SLOW} (load: " in found
-    assert f"for an indexer {QUICK} (look-ups in memory: 94.5 k/s; {SLOW}: failed); " in found
+    assert f"take for a node {QUICK} or {SLOW} or {third} or {fourth} (load: " in found
+    indexer = f"for an indexer {QUICK} or {third} (look-ups in memory: 94.5 k/s; {SLOW}: failed); "
+    assert indexer in found
+
+
+def test_nothing_is_as_good_as_nothing() -> None:
+    documents = [run(f"interval@{each}", 1, coins=COINS) for each in (QUICK, SLOW)]
+    for each in documents:
+        each["cases"][0]["figures"]["wall_seconds"] = 0.0
+    assert f"take for a node {QUICK} or {SLOW} (load: 0.00 s); " in finding(documents)
 
 
 def test_engines_that_nobody_tried_are_named(block: Block) -> None:

@@ -1,5 +1,7 @@
 """A node's coin stores, and its week: which comparison counts, and what its tables tell."""
 
+import pytest
+
 from cdb.report.build import build
 from cdb.report.node import conditions, finding, how, node_tables
 from tests.report.node_fixtures import comparison, week
@@ -110,18 +112,42 @@ def test_the_finding_of_a_week_is_of_its_sync() -> None:
     assert short == "chia's store takes 10 × the time"
 
 
-def test_the_finding_tells_what_takes_longer() -> None:
-    documents = comparison(runs=1)
+CLOCKS = [
+    ((100.0, 0.0), (200.0, 0.0), 1, True),
+    ((100.0, 0.0), (108.0, 0.0), 1, False),  # too near
+    ((800.0, 1400.0), (1900.0, 2700.0), 2, True),
+    ((800.0, 1400.0), (900.0, 1700.0), 2, False),  # ranges that overlap
+]
+LONGER = " By the clock cdb's takes longer for "
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+@pytest.mark.parametrize(("chia", "cdb", "runs", "is_told"), CLOCKS)
+def test_the_finding_tells_what_takes_longer(
+    chia: tuple[float, float], cdb: tuple[float, float], runs: int, *, is_told: bool, cache: str
+) -> None:
+    documents = comparison(runs=runs)
     for each in documents:
         for case in each["cases"]:
-            if case["parameters"].get("cache") == "cold" and each["contestant"]["name"] == "cdb":
-                case["figures"]["wall_microseconds"] *= 20
+            if case["workload"] == "get_coin_records" and case["parameters"]["cache"] == cache:
+                times = {"chia": chia, "cdb": cdb}[each["contestant"]["name"]]
+                case["figures"]["wall_microseconds"] = times[each["run"] - 1]
     (found,) = build(documents).node
     sentence, _ = finding(found)
-    told = sentence.partition(" By the clock cdb's takes longer for ")[2]
-    assert told.startswith("get_coin_records: cold, names ")
-    assert told.count(" to ") == len(told.split("; ")) > 0
-    assert "warm" not in told
+    told = sentence.partition(LONGER)[2]
+    assert told.startswith(f"get_coin_records: {cache}, names ") == is_told
+    assert (" (200 µs to 100 µs)" in told) == (is_told and runs == 1)
+    assert bool(told) == is_told
+
+
+def test_the_finding_of_a_week_tells_what_takes_longer() -> None:
+    documents = week()
+    for each in documents:
+        for case in each["cases"]:
+            if case["workload"] == "hints of the sync" and each["contestant"]["name"] == "cdb":
+                case["figures"]["wall_seconds"] *= 100
+    (found,) = build(documents).weeks
+    assert finding(found)[0].partition(LONGER)[2].startswith("hints of the sync: blocks ")
 
 
 def test_the_finding_of_a_week_is_of_cpu_and_says_that_the_machine_was_busy() -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cdb.bench import results
 from cdb.contract.printable import printable
 from cdb.report.build import build
 from cdb.report.document import document
 from cdb.report.html import page
 from cdb.report.model import LOAD, Report
-from cdb.report.parts import Answer, Document, Plot, Text
+from cdb.report.parts import Answer, Block, Document, Plot, Text
 from cdb.report.read import read
 from cdb.report.rules import LIMITS, RULES, WORDS
 from cdb.report.text import markdown
@@ -145,14 +146,44 @@ def test_two_points_are_no_growth() -> None:
     assert not any(isinstance(part, Plot) for part in growth.blocks[0].parts)
 
 
-@pytest.mark.parametrize(("speed", "said"), [(1, "does not slow down"), (0.5, "slows down")])
+@pytest.mark.parametrize(
+    ("speed", "said"), [(1 / 1.04, "does not slow down"), (1 / 1.06, "slows down")]
+)
 def test_how_it_grows_is_drawn_in_the_size_that_the_sentence_names(speed: float, said: str) -> None:
+    other = [run(schema, coins=4_000_000) for schema in ("rocks", "sqlite_v3")]
+    for each in other:  # another replay of that size
+        each["data"]["digest"] = "1" * 64
     sizes = [run(), run(coins=4_000_000, speed=speed), run("rocks", coins=5_000_000)]
-    growth = next(each for each in document(build(sizes)).sections if each.id == "growth")
-    block = next(each for each in growth.blocks if each.finding.startswith("coin_log "))
-    (plot,) = [part for part in block.parts if isinstance(part, Plot)]
+    block, plot = growth_of_coin_log([*sizes, *other])
     assert f"coin_log {said}: a coin of a load of 4,000,000 coins takes " in block.finding
     assert plot.title.startswith("Coins per second while 4,000,000 coins are loaded")
+    assert [schema for schema, _ in plot.points] == ["coin_log"]
+
+
+def test_a_load_of_one_size_is_of_the_size_that_it_was() -> None:
+    block, plot = growth_of_coin_log([run(), run("rocks"), run("rocks", coins=4_000_000)])
+    assert block.finding == "coin_log was loaded in one size only: 1,000,000 coins."
+    assert plot.title.startswith("Coins per second while 1,000,000 coins are loaded")
+
+
+def growth_of_coin_log(documents: list[results.Document]) -> tuple[Block, Plot]:
+    """What is said of how it grows, and drawn."""
+    growth = next(each for each in document(build(documents)).sections if each.id == "growth")
+    block = next(each for each in growth.blocks if each.finding.startswith("coin_log "))
+    (plot,) = [part for part in block.parts if isinstance(part, Plot)]
+    return block, plot
+
+
+def test_a_view_speaks_of_schemas_that_it_has() -> None:
+    told = document(build([run("floor"), run("rocks", coins=4_000_000), run(profile="SLOW")]))
+    findings = {
+        (view.profile, view.size): [each.blocks[at].finding for each in told.sections]
+        for at, view in enumerate(told.views)
+    }
+    assert len(findings) == 3
+    for (profile, size), said in findings.items():
+        about = " ".join(said[:2])
+        assert ("coin_log" in about) == (profile == "SLOW"), (profile, size, about)
 
 
 def test_with_all_schemas_only_those_of_before_have_names_beside_points(html: str) -> None:
