@@ -456,14 +456,11 @@ def _by_engine(group: Group) -> tuple[str, list[Part]]:
 
 
 def _failed(group: Group, rows: Sequence[Row], want: Want) -> str:
-    """Engines that loaded, were asked for this figure and have none: ``; bbolt: failed``. Those
-    that left no file, or were not measured, were not asked."""
+    """Engines that loaded, were asked for this figure and have none: ``; bbolt: failed``."""
     column = Column("", case_of(group, want.cases), want.figure)
     cells = {_engine_of(row): cell(group, row, column) for row in rows}
     told = {name: each.text for name, each in cells.items() if each.is_reason}
-    return "".join(
-        f"; {name}: {why}" for name, why in told.items() if why not in ("not measured", "missing")
-    )
+    return "".join(f"; {name}: {why}" for name, why in told.items() if why != "not measured")
 
 
 def _engine_of(row: Row) -> str:

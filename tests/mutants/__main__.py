@@ -15,7 +15,7 @@ from tests.mutants.working_copy import BuildError, WorkingCopy, fingerprint
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build/mutants"
 INTERRUPTED = 130
-AT_ONCE = 20
+AT_ONCE = 80
 """So many mutants that the nearest tests passed are put in together for all tests."""
 
 

@@ -94,7 +94,8 @@ def judge(mutant: Mutant, copy: WorkingCopy) -> Verdict:
 def judge_together(
     mutants: Sequence[Mutant], copy: WorkingCopy
 ) -> Iterator[tuple[Mutant, Verdict]]:
-    """Try mutants that are in doubt, no two of one line, with all tests. Raises ControlError."""
+    """Try mutants that are in doubt, no two of one line, with all tests. What fails with several of
+    them and with none alone (or fails now and then) notices none. Raises ControlError."""
     left = list(mutants)
     while left:
         since = monotonic()
@@ -102,12 +103,10 @@ def judge_together(
         by_test = {each: _noticed_by(each, failed, copy) for each in left} if failed else {}
         seconds = round((monotonic() - since) / len(left), 1)
         noticed = {each: by for each, by in by_test.items() if by}
-        if failed and not noticed:
-            raise ControlError("\n".join(["no mutant alone fails any of", *failed]))
-        for each in left if not failed else noticed:
-            outcome = "noticed" if failed else "survived"
+        for each in noticed or left:
+            outcome = "noticed" if noticed else "survived"
             yield each, Verdict(outcome, noticed.get(each, ""), seconds)
-        left = [each for each in left if each not in noticed] if failed else []
+        left = [each for each in left if each not in noticed] if noticed else []
 
 
 def _failed_of_all(mutants: Sequence[Mutant], copy: WorkingCopy) -> list[str]:
