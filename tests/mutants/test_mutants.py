@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.mutants.draw import Mutant, drawn, sources
-from tests.mutants.judge import NEAREST, judge_together, nearest, what_failed
+from tests.mutants.judge import NEAREST, judge, judge_together, nearest, what_failed
 from tests.mutants.results import Results, Verdict, wilson
 from tests.mutants.working_copy import WorkingCopy, fingerprint
 
@@ -213,6 +213,19 @@ def test_what_only_fails_together_notices_none() -> None:
             return (1, ["FAILED tests/a.py::a"]) if failed else (0, [])
 
     assert {*judged(Together({})).values()} == {"survived "}
+
+
+def test_a_module_of_long_tests_alone_can_fail_to_be_collected() -> None:
+    class Uncollected(Suite):
+        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
+            if arguments[0] == "-c":
+                return 0, []
+            failed = len(self._in) > 1
+            return (1, ["ERROR tests/bench/test_a.py"]) if failed else (5, ["2 deselected"])
+
+    mutant = Mutant("cdb/bench/of_no_test.py", 1, "x\n")
+    verdict = judge(mutant, cast(WorkingCopy, Uncollected({})))
+    assert (verdict.outcome, verdict.by) == ("noticed", "tests/bench/test_a.py")
 
 
 def test_of_a_line_one_mutant_at_a_time_is_in_doubt(tmp_path: Path) -> None:
