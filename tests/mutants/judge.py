@@ -17,11 +17,12 @@ from tests.mutants.working_copy import BuildError, WorkingCopy
 
 _TESTS = Path(__file__).parents[1]
 _LIMIT_SECONDS = 2400.0
-"""Of one run of tests. A test that hangs is ended long before, by pytest."""
+"""Of one run of tests. A test that hangs is ended long before, with its process: a signal does not
+reach one that is in native code."""
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
 _PYTEST = (
     *("-m", "pytest", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
-    *("-p", "tests.first_failure", "--no-header"),
+    *("-p", "tests.first_failure", "--no-header", "-o", "timeout_method=thread"),
 )
 _SPREAD = ("-n", str(2 * (os.cpu_count() or 1)), "--dist", "loadscope", "--no-loadscope-reorder")
 _failed = re.compile(r"(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$").match
