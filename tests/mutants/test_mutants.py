@@ -228,6 +228,18 @@ def test_a_module_of_long_tests_alone_can_fail_to_be_collected() -> None:
     assert (verdict.outcome, verdict.by) == ("noticed", "tests/bench/test_a.py")
 
 
+def test_what_no_test_can_begin_with_is_noticed() -> None:
+    class Unimportable(Suite):
+        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
+            if arguments[0] == "-c" or len(self._in) == 1:
+                assert not any("ImportError" in each for each in arguments)
+                return 0, []
+            return 4, ["tests/engines.py:15: in <module>", "E   ImportError: no name"]
+
+    mutant = Mutant("cdb/bench/of_no_test.py", 1, "x\n")
+    assert judge(mutant, cast(WorkingCopy, Unimportable({}))).outcome == "noticed"
+
+
 def test_of_a_line_one_mutant_at_a_time_is_in_doubt(tmp_path: Path) -> None:
     results = Results(tmp_path / "results.json", SAMPLE)
     for text in ("x\n", "y\n"):
