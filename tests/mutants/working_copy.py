@@ -58,8 +58,6 @@ class WorkingCopy:
         wanted = files_of(self._checkout)
         self.path.mkdir(parents=True, exist_ok=True)
         self._link_shared()
-        # Tests ask git for the files of the checkout, which ignores those below build/.
-        subprocess.run(["git", "init", "-q"], cwd=self.path, check=True)
         listed = self.path / "build/copied"
         before = listed.read_text().splitlines() if listed.exists() else []
         for name in {*before} - {*wanted}:
@@ -71,6 +69,9 @@ class WorkingCopy:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _write(target, data)
                 shutil.copymode(self._checkout / name, target)
+        # Tests ask git for the files of the checkout.
+        for command in (("init", "-q"), ("add", "--all")):
+            subprocess.run(["git", *command], cwd=self.path, check=True)
         listed.parent.mkdir(exist_ok=True)
         listed.write_text("\n".join(wanted))
         if not (self.path / ".venv/made").exists():
