@@ -639,6 +639,12 @@ def test_an_iteration_names_its_own_database(own_schema: SchemaInfo, tmp_path: P
     assert told is None or told.startswith(str(first))
 
 
+def test_a_directory_is_no_file_of_a_node(tmp_path: Path) -> None:
+    with pytest.raises(WrongDatabaseError, match="this is a directory") as refused:
+        find_schema("blockchain_v2").open(tmp_path)
+    assert refused.value.path == str(tmp_path)
+
+
 @pytest.mark.parametrize("is_relative", [False, True])
 def test_a_repair_is_of_what_was_found_there(
     real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_relative: bool

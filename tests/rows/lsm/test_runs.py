@@ -1,5 +1,6 @@
 """Both run formats: whole they give what was written, damaged they say so."""
 
+import errno
 import hashlib
 import os
 import zlib
@@ -95,6 +96,20 @@ def test_row_outside_the_interval_is_damage(tmp_path: Path, run_format: RunForma
         with pytest.raises(CorruptDatabaseError, match="belongs to another run"):
             look()
     run.close()
+
+
+def test_a_run_that_cannot_be_opened_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, FLAT)
+
+    def fails(path: Path, flags: int) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(flat_run, "own", fails)
+    with pytest.raises(StorageError, match="Input/output error") as failure:
+        FLAT.open(path, ENTRY)
+    assert failure.value.path == str(path)
 
 
 def test_a_page_without_rows_is_damage(tmp_path: Path) -> None:
