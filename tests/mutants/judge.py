@@ -1,4 +1,4 @@
-"""Whether the tests of make test notice a mutant: those nearest to it first, and then all.
+"""Whether make test notices a mutant: by types, then by the tests nearest to it, and then by all.
 
 All tests take minutes, and most of what passed the nearest ones passes them, too. So they are run
 once with many mutants, and what fails is run again with halves of them, down to single ones.
@@ -20,6 +20,7 @@ _LIMIT_SECONDS = 2400.0
 """Of one run of tests. A test that hangs is ended long before, with its process: a signal does not
 reach one that is in native code."""
 _PASSED, _NO_TESTS = 0, 5
+_TYPES = "types: "
 _PYTEST = (
     *("-m", "pytest", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
     *("-p", "tests.first_failure", "--no-header", "-o", "timeout_method=thread"),
@@ -86,7 +87,7 @@ def judge(mutant: Mutant, copy: WorkingCopy) -> Verdict:
     with copy.with_faults([mutant]):
         outcome, by = _try(mutant, copy)
     copy.build()
-    if outcome == "noticed":
+    if outcome == "noticed" and not by.startswith(_TYPES):
         is_test = by.startswith("tests/") and "\n" not in by  # else what pytest said without one
         _check_without([by] if is_test else ["--collect-only", *_nearest(mutant)], copy)
     return Verdict(outcome, by, round(monotonic() - since, 1))
@@ -166,6 +167,8 @@ def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
         return "none", "it is not built"
     if not is_another:
         return "none", "it is built to the same"
+    if mutant.file.endswith(".py") and (error := _error_of_types(copy)):
+        return "noticed", f"{_TYPES}{error}"
     paths = _nearest(mutant)
     if not paths:
         return "in doubt", ""
@@ -175,6 +178,15 @@ def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
     if code in (_PASSED, _NO_TESTS):
         return "in doubt", ""
     return "noticed", what_failed(lines) or "\n".join(lines[-5:])
+
+
+def _error_of_types(copy: WorkingCopy) -> str:
+    """The first error of make types, or ""."""
+    code, lines = copy.run_python("-m", "mypy")
+    error = next((line for line in lines if ": error: " in line), "")
+    if code != 0 and not error:
+        raise ControlError("\n".join(["mypy:", *lines[-5:]]))
+    return error
 
 
 def _nearest(mutant: Mutant) -> list[str]:

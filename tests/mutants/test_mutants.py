@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.mutants.draw import Mutant, drawn, sources
-from tests.mutants.judge import NEAREST, judge, judge_together, nearest, what_failed
+from tests.mutants.judge import NEAREST, ControlError, judge, judge_together, nearest, what_failed
 from tests.mutants.results import Results, Verdict, wilson
 from tests.mutants.working_copy import WorkingCopy, fingerprint
 
@@ -218,7 +218,7 @@ def test_what_only_fails_together_notices_none() -> None:
 def test_a_module_of_long_tests_alone_can_fail_to_be_collected() -> None:
     class Uncollected(Suite):
         def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
-            if arguments[0] == "-c":
+            if arguments[0] == "-c" or arguments[1] == "mypy":
                 return 0, []
             failed = len(self._in) > 1
             return (1, ["ERROR tests/bench/test_a.py"]) if failed else (5, ["2 deselected"])
@@ -228,10 +228,29 @@ def test_a_module_of_long_tests_alone_can_fail_to_be_collected() -> None:
     assert (verdict.outcome, verdict.by) == ("noticed", "tests/bench/test_a.py")
 
 
+def test_types_notice_a_mutant_before_tests() -> None:
+    class Typed(Suite):
+        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
+            assert arguments[0] == "-c" or arguments[1] == "mypy"
+            return (0, []) if arguments[0] == "-c" else (1, ["cdb/a.py:1: error: no", "Found 1"])
+
+    verdict = judge(Mutant("cdb/a.py", 1, "x\n"), cast(WorkingCopy, Typed({})))
+    assert (verdict.outcome, verdict.by) == ("noticed", "types: cdb/a.py:1: error: no")
+
+
+def test_a_copy_without_mypy_tells_nothing() -> None:
+    class Untyped(Suite):
+        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
+            return (0, []) if arguments[0] == "-c" else (1, ["No module named mypy"])
+
+    with pytest.raises(ControlError, match="No module named mypy"):
+        judge(Mutant("cdb/a.py", 1, "x\n"), cast(WorkingCopy, Untyped({})))
+
+
 def test_what_no_test_can_begin_with_is_noticed() -> None:
     class Unimportable(Suite):
         def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
-            if arguments[0] == "-c" or len(self._in) == 1:
+            if arguments[0] == "-c" or arguments[1] == "mypy" or len(self._in) == 1:
                 assert not any("ImportError" in each for each in arguments)
                 return 0, []
             return 4, ["tests/engines.py:15: in <module>", "E   ImportError: no name"]

@@ -119,7 +119,7 @@ class WorkingCopy:
         pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
         self._succeed(*pip, "--upgrade", "pip>=25.1")
         self._succeed(*pip, "--group", "build")
-        this = ("--no-build-isolation", "--editable", ".", "--group", "test")
+        this = ("--no-build-isolation", "--editable", ".", "--group", "test", "--group", "lint")
         self._succeed(*pip, *this, *self._defines)
         (self.path / ".venv/made").touch()
 
