@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 
 from tests.engines import OTHERS, SCHEMAS
@@ -20,7 +21,6 @@ _LIMIT_SECONDS = 2400.0
 """Of one run of tests. A test that hangs is ended long before, with its process: a signal does not
 reach one that is in native code."""
 _PASSED, _NO_TESTS = 0, 5
-_TYPES = "types: "
 _PYTEST = (
     *("-m", "pytest", "-q", "-rfE", "--tb=line", "-p", "no:cacheprovider", "-m", "not long"),
     *("-p", "tests.first_failure", "--no-header", "-o", "timeout_method=thread"),
@@ -85,11 +85,12 @@ def judge(mutant: Mutant, copy: WorkingCopy) -> Verdict:
     don't notice is in doubt. Raises ControlError."""
     since = monotonic()
     with copy.with_faults([mutant]):
-        outcome, by = _try(mutant, copy)
+        outcome, by, tests = _try(mutant, copy)
     copy.build()
-    if outcome == "noticed" and not by.startswith(_TYPES):
-        is_test = by.startswith("tests/") and "\n" not in by  # else what pytest said without one
-        _check_without([by] if is_test else ["--collect-only", *_nearest(mutant)], copy)
+    if tests:
+        _check_without(tests, copy)
+    elif outcome == "noticed" and (error := _error_of_types(copy)):
+        raise ControlError(f"without a fault types are wrong: {error}")
     return Verdict(outcome, by, round(monotonic() - since, 1))
 
 
@@ -135,7 +136,7 @@ def _failed_of_all(mutants: Sequence[Mutant], copy: WorkingCopy) -> list[str]:
         return []
     if code is None or not failed:
         raise ControlError("\n".join([f"all tests, with {len(mutants)} mutants:", *lines[-40:]]))
-    code, lines = _run(copy, *failed)
+    code, lines = _run(copy, *_SPREAD, *failed)
     without = {*_failures(lines)}
     if code != _PASSED and not without:
         raise ControlError("\n".join(lines[-40:]))
@@ -154,30 +155,33 @@ def _run_with(
 
 
 def _run(copy: WorkingCopy, *arguments: str) -> tuple[int | None, list[str]]:
-    """Pytest, which first deletes what the run before left: a mutant may have filled the disk."""
-    place = f"--basetemp={copy.temporary}"
-    return copy.run_python(*_PYTEST, place, *arguments, limit_seconds=_LIMIT_SECONDS)
+    """Pytest, in a place of its own: a mutant may fill it, or leave what can't be deleted."""
+    with TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as place:
+        there = (f"--basetemp={place}/tests", *arguments)
+        return copy.run_python(*_PYTEST, *there, limit_seconds=_LIMIT_SECONDS)
 
 
-def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str]:
-    """The outcome, and by what."""
+def _try(mutant: Mutant, copy: WorkingCopy) -> tuple[str, str, list[str]]:
+    """The outcome, by what, and what pytest has to pass without the mutant."""
     try:
         is_another = _build(mutant, copy)
     except BuildError:
-        return "none", "it is not built"
+        return "none", "it is not built", []
     if not is_another:
-        return "none", "it is built to the same"
+        return "none", "it is built to the same", []
     if mutant.file.endswith(".py") and (error := _error_of_types(copy)):
-        return "noticed", f"{_TYPES}{error}"
+        return "noticed", f"types: {error}", []
     paths = _nearest(mutant)
     if not paths:
-        return "in doubt", ""
+        return "in doubt", "", []
     code, lines = _run(copy, "-x", *_SPREAD, *paths)
-    if code is None:
-        return "noticed", f"tests take more than {_LIMIT_SECONDS:.0f} s"
     if code in (_PASSED, _NO_TESTS):
-        return "in doubt", ""
-    return "noticed", what_failed(lines) or "\n".join(lines[-5:])
+        return "in doubt", "", []
+    if failed := what_failed(lines):
+        return "noticed", failed, [failed]
+    late = f"tests take more than {_LIMIT_SECONDS:.0f} s"
+    said = late if code is None else "\n".join(lines[-5:])
+    return "noticed", said, ["--collect-only", *paths]
 
 
 def _error_of_types(copy: WorkingCopy) -> str:

@@ -156,11 +156,10 @@ def test_what_failed_is_told_by_its_whole_name(line: str, test: str) -> None:
 class Suite:
     """A working copy whose tests fail as it is said: of a test, by which mutants it fails."""
 
-    temporary = Path("here")
-
     def __init__(self, failing: dict[str, Sequence[Mutant | None]]) -> None:
         self._failing, self.runs = failing, 0
         self._in: list[Mutant | None] = [None]
+        self._places: set[str] = set()
 
     @contextmanager
     def with_faults(self, mutants: Sequence[Mutant]) -> Iterator[None]:
@@ -171,11 +170,22 @@ class Suite:
     def build(self) -> None:
         pass
 
-    def run_python(self, *arguments: str, limit_seconds: float) -> tuple[int, list[str]]:
+    def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
+        if arguments[0] == "-c":
+            return 0, []
+        if arguments[1] == "mypy":
+            return self.typed()
         self.runs += 1
-        assert "--basetemp=here" in arguments, "what a run has left would stay"
-        asked = [each for each in arguments if each.startswith("tests/")] or list(self._failing)
-        failed = [each for each in asked if {*self._failing[each]} & {*self._in}]
+        (place,) = [each for each in arguments if each.startswith("--basetemp=")]
+        assert place not in self._places, "what a run has left would stay"
+        self._places.add(place)
+        return self.tested([each for each in arguments if each.startswith("tests/")])
+
+    def typed(self) -> tuple[int, list[str]]:
+        return 0, []
+
+    def tested(self, tests: list[str]) -> tuple[int, list[str]]:
+        failed = [each for each in tests or self._failing if {*self._failing[each]} & {*self._in}]
         lines = [f"FAILED {each} - why" for each in failed]
         return (1, lines) if failed else (0, ["3 passed"])
 
@@ -208,55 +218,67 @@ def test_a_test_that_fails_without_a_mutant_notices_none() -> None:
 
 def test_what_only_fails_together_notices_none() -> None:
     class Together(Suite):
-        def run_python(self, *arguments: str, limit_seconds: float) -> tuple[int, list[str]]:
+        def tested(self, tests: list[str]) -> tuple[int, list[str]]:
             failed = len(self._in) > 2
             return (1, ["FAILED tests/a.py::a"]) if failed else (0, [])
 
     assert {*judged(Together({})).values()} == {"survived "}
 
 
+def alone(suite: Suite) -> tuple[str, str]:
+    """The outcome of a mutant with the tests of its room, and by what."""
+    verdict = judge(Mutant("cdb/bench/of_no_test.py", 1, "x\n"), cast(WorkingCopy, suite))
+    return verdict.outcome, verdict.by
+
+
 def test_a_module_of_long_tests_alone_can_fail_to_be_collected() -> None:
     class Uncollected(Suite):
-        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
-            if arguments[0] == "-c" or arguments[1] == "mypy":
-                return 0, []
+        def tested(self, tests: list[str]) -> tuple[int, list[str]]:
             failed = len(self._in) > 1
             return (1, ["ERROR tests/bench/test_a.py"]) if failed else (5, ["2 deselected"])
 
-    mutant = Mutant("cdb/bench/of_no_test.py", 1, "x\n")
-    verdict = judge(mutant, cast(WorkingCopy, Uncollected({})))
-    assert (verdict.outcome, verdict.by) == ("noticed", "tests/bench/test_a.py")
+    assert alone(Uncollected({})) == ("noticed", "tests/bench/test_a.py")
+
+
+def test_what_fails_without_a_mutant_ends_it() -> None:
+    class Broken(Suite):
+        def tested(self, tests: list[str]) -> tuple[int, list[str]]:
+            return 1, ["FAILED tests/bench/test_a.py::a"]
+
+    with pytest.raises(ControlError, match=r"without a fault this fails: .*test_a.py::a"):
+        alone(Broken({}))
 
 
 def test_types_notice_a_mutant_before_tests() -> None:
     class Typed(Suite):
-        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
-            assert arguments[0] == "-c" or arguments[1] == "mypy"
-            return (0, []) if arguments[0] == "-c" else (1, ["cdb/a.py:1: error: no", "Found 1"])
+        def typed(self) -> tuple[int, list[str]]:
+            return (1, ["cdb/a.py:1: error: no", "Found 1"]) if len(self._in) > 1 else (0, [])
 
-    verdict = judge(Mutant("cdb/a.py", 1, "x\n"), cast(WorkingCopy, Typed({})))
-    assert (verdict.outcome, verdict.by) == ("noticed", "types: cdb/a.py:1: error: no")
+    suite = Typed({})
+    assert alone(suite) == ("noticed", "types: cdb/a.py:1: error: no")
+    assert suite.runs == 0
 
 
-def test_a_copy_without_mypy_tells_nothing() -> None:
+@pytest.mark.parametrize("said", ["No module named mypy", "cdb/b.py:1: error: no"])
+def test_types_that_are_wrong_without_a_mutant_tell_nothing(said: str) -> None:
     class Untyped(Suite):
-        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
-            return (0, []) if arguments[0] == "-c" else (1, ["No module named mypy"])
+        def typed(self) -> tuple[int, list[str]]:
+            return 1, [said]
 
-    with pytest.raises(ControlError, match="No module named mypy"):
-        judge(Mutant("cdb/a.py", 1, "x\n"), cast(WorkingCopy, Untyped({})))
+    with pytest.raises(ControlError, match=said):
+        alone(Untyped({}))
 
 
 def test_what_no_test_can_begin_with_is_noticed() -> None:
     class Unimportable(Suite):
-        def run_python(self, *arguments: str, limit_seconds: float = 0.0) -> tuple[int, list[str]]:
-            if arguments[0] == "-c" or arguments[1] == "mypy" or len(self._in) == 1:
-                assert not any("ImportError" in each for each in arguments)
-                return 0, []
-            return 4, ["tests/engines.py:15: in <module>", "E   ImportError: no name"]
+        def tested(self, tests: list[str]) -> tuple[int, list[str]]:
+            assert not any("ImportError" in each for each in tests)
+            failed = len(self._in) > 1
+            lines = ["tests/engines.py:15: in <module>", "E   ImportError: no name"]
+            return (4, lines) if failed else (0, [])
 
-    mutant = Mutant("cdb/bench/of_no_test.py", 1, "x\n")
-    assert judge(mutant, cast(WorkingCopy, Unimportable({}))).outcome == "noticed"
+    outcome, by = alone(Unimportable({}))
+    assert (outcome, by.splitlines()[-1]) == ("noticed", "E   ImportError: no name")
 
 
 def test_of_a_line_one_mutant_at_a_time_is_in_doubt(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tests.mutants import processes
 from tests.mutants.draw import Mutant
@@ -34,11 +33,9 @@ class WorkingCopy:
     """Made, or made anew from the checkout as it is, by refresh()."""
 
     def __init__(self, checkout: Path, path: Path, *defines: str) -> None:
-        """defines: of CMake, NAME=VALUE. temporary is a place for what tests write."""
+        """defines: of CMake, NAME=VALUE."""
         self.path = path
         self._checkout = checkout
-        self._made = TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True)
-        self.temporary = Path(self._made.name) / "tests"
         self._defines = [f"-Ccmake.define.{each}" for each in defines]
         self.python = path / ".venv/bin/python"
         self.environment = {
